@@ -53,25 +53,9 @@ export async function refreshSession(
   annotateLog({ login_user_id, session_id });
 
   // 2. Its session is active and of this client, and its person is not blocked.
-  const [{ user: person, merged, session }, status] = await Promise.all([
-    readLoginUserWithSession(login_user_id, session_id),
-    findStatus(client.loginAppId),
-  ]);
-  if (!session || !isActive(session, status)) throw invalidToken('session_ended');
-  if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
-  requireSameKey(session, client);
-  // A guest who was merged has some minutes to move what the app has stored.
-  const user = person ?? merged?.guest;
-  const merged_into = merged?.merged_into;
-  if (!user) throw invalidToken(merged ? 'login_user_merged' : 'session_ended');
-  if (user.blocked_at) {
-    logEvent('login_user_refused', { login_user_id });
-    throw blockedError('unauthorized_client');
-  }
+  const { session, status, user, merged_into } = await readRefreshable(client, content);
   const guest = guestClaim(user);
   const guestEnd = endOfGuest(user);
-  // 1.1.0 does not know guests, and may have let the session go on for longer.
-  if (guestEnd !== undefined && guestEnd <= epochSeconds()) throw invalidToken('session_ended');
   /** The session for tokens that are issued again, with what holds of its person now. */
   const asNow = (issued: Session): Session => {
     const expires_at = Math.min(issued.expires_at, guestEnd ?? Infinity);
@@ -121,6 +105,48 @@ export async function refreshSession(
   const latest = activeSessionIn(update.found, session, status);
   logEvent('refresh_token_repeated', { ...logged, generation: latest.generation });
   return asNow(latest);
+}
+
+/** A session that may be refreshed, with its person. */
+interface Refreshable {
+  session: Session;
+  /** The status of the Login App. */
+  status: LoginAppStatus;
+  user: LoginUser;
+  /** The Login User into whom a guest was merged. */
+  merged_into: string | undefined;
+}
+
+/**
+ * Reads the session of a refresh token, and its person.
+ * @throws ServiceError `invalid_grant` for a session that has ended or is another client's,
+ *   `invalid_dpop_proof` for another key, `unauthorized_client` for a blocked person
+ */
+async function readRefreshable(
+  client: AuthenticatedClient,
+  { login_user_id, session_id }: SessionGeneration,
+): Promise<Refreshable> {
+  const [{ user: person, merged, session }, status] = await Promise.all([
+    readLoginUserWithSession(login_user_id, session_id),
+    findStatus(client.loginAppId),
+  ]);
+  if (!session || !isActive(session, status)) throw invalidToken('session_ended');
+  if (session.client_id !== client.clientId) throw invalidToken('issued_to_another_client');
+  requireSameKey(session, client);
+
+  // A guest who was merged has some minutes to move what the app has stored.
+  const user = person ?? merged?.guest;
+  if (!user) throw invalidToken(merged ? 'login_user_merged' : 'session_ended');
+  if (user.blocked_at) {
+    logEvent('login_user_refused', { login_user_id });
+    throw blockedError('unauthorized_client');
+  }
+
+  // 1.1.0 does not know guests, and may have let the session go on for longer.
+  const guestEnd = endOfGuest(user) ?? Infinity;
+  if (guestEnd <= epochSeconds()) throw invalidToken('session_ended');
+
+  return { session, status, user, merged_into: merged?.merged_into };
 }
 
 /** The condition that a session has been neither refreshed nor ended, nor replaced in its slot. */
