@@ -3,7 +3,7 @@ import { expectAnswer, expectError } from '../support/expectations.ts';
 import { sharedService, unique } from '../support/service.ts';
 import { hexToken } from '../support/tokens.ts';
 
-const { demo, json, logIn, loginAppToken, register, relate } = sharedService();
+const { demo, json, logIn, loginAppToken, operate, register, relate } = sharedService();
 const path = '/v2/marketing/login/user/push_notifications/devices';
 
 const unprocessable = { status: 422, error: 'unprocessable_entity', naming: /device_id/ };
@@ -53,6 +53,17 @@ describe('POST /v2/marketing/login/user/push_notifications/devices', () => {
     const owner = await userTokenOf(unique('alice'), demo.other_login_app);
     expectAnswer(await relate(id, owner), 200, { id });
     expectError(await relate(id, userToken), forbidden);
+  });
+
+  test('422 a disabled device, until it registers again', async () => {
+    const phone = { platform: 'ios', token: hexToken() } as const;
+    const { id } = (await register(phone, appToken)).body;
+    await operate('devices', 'disable', { device: id });
+    const naming = 'The device is disabled; register it again first.';
+    const refused = await relate(id, userToken);
+    expectError(refused, { ...unprocessable, naming, fields: ['device_id'] });
+    await register(phone, appToken);
+    expectAnswer(await relate(id, userToken), 200, { id });
   });
 
   test('404 device not found', async () => {

@@ -75,6 +75,15 @@ describe('an assertion by a key of the client', () => {
     expectError(await send(await assertion(client, key, claims, header), ofClient), invalidClient);
   });
 
+  test.each<[string, object, string]>([
+    ['another sub', { sub: 'somebody' }, 'is not one of this client.'],
+    ['another iss', { iss: 'https://issuer.example.com' }, 'is not one of this client.'],
+    ['no exp', { exp: undefined }, 'must have exp, and jti unless another issuer made it;'],
+  ])('%s: the error says which rule was broken', async (_, claims, rule) => {
+    const { body } = await send(await assertion(client, key, claims), ofClient);
+    expect(body.error_description).toContain(`The client assertion ${rule}`);
+  });
+
   test('a key in the header, also that of the client: 401', async () => {
     const own = await newClientKey();
     for (const signer of [own, key])
