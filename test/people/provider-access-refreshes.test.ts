@@ -169,6 +169,17 @@ describe('a provider that', () => {
     expect((await account.show()).body.identities[0]).toHaveProperty('provider_access');
   });
 
+  test('ends a grant by an error code of its own, as GitHub does: the person has to log in again', async () => {
+    const settings = { refused_errors: ['bad_refresh_token'] };
+    const { logIn, exchangeFor, scene } = await newKeeper(service, standIn, { settings });
+    const { token } = await logIn();
+    scene.answer('token', { body: { error: 'bad_refresh_token' } });
+    running.advance(3550);
+    const refused = await exchangeFor(token);
+    running.resetClock();
+    expectError(refused, loginNeeded);
+  });
+
   test('is down while some seconds are left gives the token that is still valid', async () => {
     const { logIn, exchangeFor, scene } = await newKeeper(service, standIn);
     const { token } = await logIn();
