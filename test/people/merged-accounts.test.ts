@@ -10,6 +10,7 @@ import {
   subOf,
 } from '../support/people.ts';
 import { sharedServiceWithStore } from '../support/store-and-service.ts';
+import { isWrite, type StoreCall } from '../support/store-proxy.ts';
 
 const own = await sharedServiceWithStore();
 const { running, service } = own;
@@ -88,6 +89,14 @@ test('a device that the index showed late is finished by the schedule', async ()
   );
   expect(answer.status).toBe(500);
   running.advance(601);
+  // The schedule fails when it can't, and goes on the next time.
+  const isOfMerge = (call: StoreCall): boolean =>
+    isWrite(call) && JSON.stringify(call.body).includes(theirs.loginUserId);
+  const failing = own.proxy.during(
+    (call) => (isOfMerge(call) ? 'fails before' : undefined),
+    () => service.runSchedule(),
+  );
+  await expect(failing).rejects.toThrow('1 could not be finished.');
   await eventuallyPasses(async () => {
     await service.runSchedule();
     expect(await itemsAbout(own, theirs.loginUserId)).toHaveLength(1);
