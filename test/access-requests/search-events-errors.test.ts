@@ -64,6 +64,16 @@ describe.each(['events', 'reviews'])(
         },
       );
 
+      test.each(['<script>ids', 'a b', 'ids?', 'x'.repeat(65)])(
+        'the filter %s, which is no name: the error does not repeat it',
+        async (name) => {
+          const naming =
+            'Unknown query parameter. Allowed: type, actor_type, actor_id, ids, order, page, page_size.';
+          const answer = await search(`?${encodeURIComponent(name)}=1`, path);
+          expectError(answer, { status: 400, error: 'invalid_request', naming });
+        },
+      );
+
       test.each([
         'abc',
         '0',
