@@ -218,9 +218,9 @@ function deedsWithoutGrant(client: AuthenticatedClient): string {
   if (client.mayReadRecipients) deeds.push('read recipients');
   if (client.mayGetProviderTokens || client.mayGetProviderTokensOffline)
     deeds.push(`get tokens of providers (grant_type=${tokenExchange})`);
-  return listed.format(deeds);
+  // Made only here: it takes 9 ms to load, as long as a third of a function.
+  return new Intl.ListFormat('en-GB', { type: 'conjunction' }).format(deeds);
 }
-const listed = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 
 /** @throws ServiceError `unauthorized_client` while the Login App is disabled */
 export async function requireEnabled(loginAppId: string): Promise<void> {

@@ -73,15 +73,15 @@ export async function readPage(lists: string | string[], after: string | undefin
   return { items: await readMembers(members), ...page };
 }
 
-const names = new Intl.Collator('en');
-
 /**
  * Sorts what a page shows as a person sorts names: `Demo` before `Demo without providers`. The
  * positions in the index, which divide the list into pages, have an id after the name, so it is
  * the other way round there.
  */
-export const sortedByName = <Named extends { name: string }>(shown: Named[]): Named[] =>
-  shown.toSorted((one, other) => names.compare(one.name, other.name));
+export function sortedByName<Named extends { name: string }>(shown: Named[]): Named[] {
+  const names = new Intl.Collator('en');
+  return shown.toSorted((one, other) => names.compare(one.name, other.name));
+}
 
 /**
  * Picks a page of members that are sorted by id.
