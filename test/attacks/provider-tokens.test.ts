@@ -250,7 +250,7 @@ test('[CWE-201] settings that name another provider by now show it no token of t
   );
 });
 
-describe('[CWE-532] a provider that repeats our credentials in an error leaks none of them into a line or an answer', () => {
+describe('a provider that repeats our credentials in an error leaks none of them into a line or an answer', () => {
   /** Answers with a text wherever an answer has one. */
   const echo =
     (status: number, contentType = 'application/json') =>
@@ -270,7 +270,7 @@ describe('[CWE-532] a provider that repeats our credentials in an error leaks no
     [500, 'application/json'],
   ];
 
-  test.each(ways)('by a %i as %s', async (status, contentType) => {
+  test.each(ways)('[CWE-532] by a %i as %s', async (status, contentType) => {
     const made = await newVictim({ grants: newGrants({ lifetime: 0 }) });
     const { victim, exchangeById, logIn, scene, set, grants } = made;
     await set({ revocation_url: `${scene.url}/revoke` });

@@ -49,6 +49,8 @@ export default class Report {
       .map(({ asset, count }) => `${asset} ${count}`)
       .join(', ');
     process.stderr.write(`\n${total} attacks tried: ${byAsset}\n`);
+    for (const title of this.#withoutSource)
+      process.stderr.write(`An attack names no source: ${title}\n`);
   }
 
   getLastError(): Error | undefined {
