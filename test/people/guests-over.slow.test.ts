@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newIndexId } from '../../lib/login-users/login-user.ts';
@@ -294,7 +293,7 @@ test('a thousand guests cost as much each as a hundred, and all go', async () =>
       await sweep();
       const calls = proxy.calls().length;
       const { login_users } = await operate('login-users', 'list', flags);
-      if (isDeepStrictEqual(login_users, [])) return calls / count;
+      if (JSON.stringify(login_users) === '[]') return calls / count;
     }
     throw new Error('Some guests are still there.');
   };

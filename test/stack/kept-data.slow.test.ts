@@ -13,9 +13,9 @@ import { join } from 'node:path';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWK } from 'jose';
-import { localDynamoDb } from '../../infra/local/dynamodb.ts';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { problemsOfEvents } from '../support/check-events.ts';
+import { localDynamoDb } from '../support/loaded-once.ts';
 import { type Service, serviceOf, unique } from '../support/service.ts';
 import { type RunningService, startService } from '../support/start-service.ts';
 
