@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempDisposableSync } from 'node:fs';
+import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { startStack } from '../../infra/local/stack.ts';
 import { newPerson, newPhone } from '../support/people.ts';
+import { newPhone as newPhoneWithKey, newPublicClient } from '../support/phone.ts';
 import { type Answer, type Service, serviceOf, unique } from '../support/service.ts';
 import { addresses, answer, type Operation, type TestRequest } from './serving-messages.ts';
 
@@ -31,6 +32,9 @@ process.env.METRICS_NAMESPACE = 'login-service';
 const stack = await startStack({ port: 0 });
 const { demo } = stack;
 const folder = mkdtempDisposableSync(join(tmpdir(), 'bench-'));
+// Where the operator function is, which makes the public client.
+const { awsEndpoint: aws_endpoint } = stack;
+writeFileSync(join(folder.path, 'stack.json'), JSON.stringify({ aws_endpoint }));
 const service = serviceOf(demo, folder.path);
 
 const logIn = async (provider: string): Promise<Send> => {
@@ -39,6 +43,7 @@ const logIn = async (provider: string): Promise<Send> => {
 };
 const appToken = await service.loginAppToken();
 const { token } = await newPerson(service);
+const ios = await newPhoneWithKey(service, await newPublicClient(service));
 const event = { actor_type: 'custom', actor_id: 'risk-desk', comment: 'Looks good.' };
 const kinds: Record<string, Kind> = {
   client_credentials: [
@@ -52,6 +57,15 @@ const kinds: Record<string, Kind> = {
     async () => {
       const { refreshToken } = await newPerson(service);
       return (to) => to.refresh(refreshToken);
+    },
+  ],
+  'Refresh of a public client': [
+    ['ES256 verify', 'HMAC', 'RS256 sign', 'HMAC'],
+    async () => {
+      const { refresh_token } = (await ios.logIn()).body;
+      const form = { client_id: ios.client_id, grant_type: 'refresh_token', refresh_token };
+      const dpop = await ios.proof('token');
+      return (to) => to.form('/v2/marketing/oauth/token', form, { dpop });
     },
   ],
   'Introspect an access token': [['RS256 verify'], async () => (to) => to.introspect(token)],

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /** The cryptographic operations of requests that take time. */
-const operations = ['RS256 verify', 'RS256 sign', 'HMAC'] as const;
+const operations = ['RS256 verify', 'ES256 verify', 'RS256 sign', 'HMAC'] as const;
 export type Operation = (typeof operations)[number];
 
 /** What the serving process says when it is ready. */

@@ -77,11 +77,15 @@ const rsa = await subtle.generateKey(
   false,
   ['sign', 'verify'],
 );
+const es256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const ec = await subtle.generateKey(es256, false, ['sign', 'verify']);
 const secret = createSecretKey(randomBytes(32));
 const token = randomBytes(500);
 const signature = await subtle.sign(rs256, rsa.privateKey, token);
+const ecSignature = await subtle.sign(es256, ec.privateKey, token);
 const operations: Record<Operation, () => unknown> = {
   'RS256 verify': () => subtle.verify(rs256, rsa.publicKey, signature, token),
+  'ES256 verify': () => subtle.verify(es256, ec.publicKey, ecSignature, token),
   'RS256 sign': () => subtle.sign(rs256, rsa.privateKey, token),
   HMAC: () => createHmac('sha256', secret).update(token).digest('base64url'),
 };
