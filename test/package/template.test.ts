@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { serve } from '../../infra/local/loopback-server.ts';
 import { openBucket } from '../../infra/package/template/bucket.ts';
 import { readTemplateLine } from '../../infra/package/template/command-line.ts';
@@ -69,6 +69,10 @@ describe('the bucket', () => {
   afterAll(async () => {
     process.env = before;
     await close();
+  });
+
+  beforeEach(() => {
+    answers.status = 200;
   });
 
   const open = (given: { owner?: string; region?: string } = {}) =>
