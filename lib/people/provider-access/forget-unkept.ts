@@ -137,28 +137,43 @@ async function forget(person: Item, end: KeepingEnd): Promise<Outcome> {
   // A deletion that is under way, or was interrupted, revokes them itself.
   if (!isGone && person.deleted_at !== undefined) return 'failed';
 
-  // 1. Nobody sees an access any more. Whoever has changed since they were read is looked at again.
-  const { providerToken } = identityAttributes;
-  const ids = identitiesIn(person).map(({ identity_id }) => identity_id);
-  const shown = ids.filter((id) => found.includes(providerToken(id)));
-  const isShown = new Set<string>(shown.map(providerToken));
-  const moved = isShown.size > 0 ? await setAside(login_user_id, shown, asRead(person)) : {};
+  // 1. Nobody sees an access any more.
+  const waiting = await takeOutOfUse(person, found);
 
-  // 2. The provider revokes them, with those that later ones have replaced.
-  const waiting: Item = { login_user_id, login_app_id: person.login_app_id };
-  for (const attribute of found)
-    if (!isShown.has(attribute)) waiting[attribute] = person[attribute];
-  for (const [to, from] of Object.entries(moved ?? {})) waiting[to] = person[from];
+  // 2. The provider revokes the tokens.
   const isLastTry = epochSeconds() >= end.ended_at + givenUpAfter;
-  const outcomes = await Promise.all(
-    Object.keys(waiting)
-      .filter(isStoredToken)
-      .map((attribute) => revokeAndRemove(waiting, attribute, { isLastTry })),
-  );
+  const revoking = Object.keys(waiting)
+    .filter(isStoredToken)
+    .map((attribute) => revokeAndRemove(waiting, attribute, { isLastTry }));
+  const outcomes = await Promise.all(revoking);
 
   // 3. Somebody who is gone leaves the list of people with their last token.
   if (isGone) await retryRevocations(login_user_id);
   return outcomes.includes('not_revoked') && !isLastTry ? 'failed' : 'found';
+}
+
+/**
+ * Has tokens of a person wait for their revocation. Somebody who has changed since they were read
+ * keeps an access until they are looked at again.
+ * @param found the attributes with tokens that were kept
+ * @returns the person with the tokens alone that wait
+ */
+async function takeOutOfUse(person: Item, found: string[]): Promise<Item> {
+  const { login_user_id, login_app_id } = person;
+  const { providerToken } = identityAttributes;
+  const ids = identitiesIn(person).map(({ identity_id }) => identity_id);
+  const inUse = ids.filter((id) => found.includes(providerToken(id)));
+  const attributesInUse = new Set<string>(inUse.map(providerToken));
+  const waiting: Item = { login_user_id, login_app_id };
+
+  // Those that later ones have replaced wait already.
+  for (const attribute of found)
+    if (!attributesInUse.has(attribute)) waiting[attribute] = person[attribute];
+
+  if (inUse.length === 0) return waiting;
+  const moved = await setAside(String(login_user_id), inUse, asRead(person));
+  for (const [to, from] of Object.entries(moved ?? {})) waiting[to] = person[from];
+  return waiting;
 }
 
 /** Conditions that no update has changed a person since, and no deletion has begun. */

@@ -29,28 +29,20 @@ export async function changeProviderSettings<Settings extends object | undefined
   const key = providerSettingsItem(loginAppId, provider);
   const place = { loginAppId, provider };
   const changeOnce = async () => {
+    // 1. The settings as they are.
     const current = await readItem(key);
-    const known = current?.settings;
-    const settings = change(
-      known && (await decryptSecrets(known, place).catch(() => withoutSecrets(known))),
-    );
+    const stored = current?.settings;
+    const known = stored && (await readableIn(stored, place));
+
+    // 2. As they are to be.
+    const settings = change(known);
     const when = { revision: { is: current?.revision } };
     const write = settings
-      ? update(key, {
-          set: {
-            login_app_id: loginAppId,
-            provider,
-            list: providerSettingsList,
-            list_position: loginAppId,
-            settings: await encryptSecrets(settings, place),
-            revision: newId('r'),
-            updated_at: timestamp(),
-          },
-          when,
-        })
+      ? update(key, { set: await storedSettings(settings, place), when })
       : remove(key, when);
-    const writes = [write, ...writesAboutKeeping(place, known, settings)];
-    const { done } = await writeTogether(writes);
+
+    // 3. What is kept of people changes with them.
+    const { done } = await writeTogether([write, ...writesAboutKeeping(place, stored, settings)]);
     return done ? { settings } : undefined;
   };
   const { settings } = await retryOnConflict(
@@ -59,6 +51,25 @@ export async function changeProviderSettings<Settings extends object | undefined
   );
   return settings;
 }
+
+interface Place {
+  loginAppId: string;
+  provider: ProviderId;
+}
+
+/** Stored settings, decrypted; without their secrets when these can't be read. */
+const readableIn = (stored: Record<string, unknown>, place: Place): Promise<object> =>
+  decryptSecrets(stored, place).catch(() => withoutSecrets(stored));
+
+const storedSettings = async (settings: object, place: Place) => ({
+  login_app_id: place.loginAppId,
+  provider: place.provider,
+  list: providerSettingsList,
+  list_position: place.loginAppId,
+  settings: await encryptSecrets(settings, place),
+  revision: newId('r'),
+  updated_at: timestamp(),
+});
 
 /**
  * The exchanges whose tokens are no longer kept by new settings. One with the token endpoint of
@@ -78,7 +89,7 @@ export function keepersLost(
 
 /** The writes that have tokens forgotten, or that stop it where settings keep tokens again. */
 function writesAboutKeeping(
-  { loginAppId, provider }: { loginAppId: string; provider: ProviderId },
+  { loginAppId, provider }: Place,
   before: Record<string, unknown> = {},
   after: object | undefined,
 ): TransactionWrite[] {
